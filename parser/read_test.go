@@ -406,7 +406,7 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 		record.RunStart{
 			Header: head, Files: 8, Feed: "list", Command: "x", Version: "v1", ID: "9f3a",
 			Share: record.Share{
-				Shard: 3, Shards: 8, Of: 60, Batch: "0123456789abcdef",
+				Shard: 3, Shards: 8, Of: 60, Batch: "0123456789abcdef", Run: nasty,
 				Owner: record.Owner{Lease: 1, Node: nasty},
 			},
 		},

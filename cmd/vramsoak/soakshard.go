@@ -175,7 +175,7 @@ func (t *shardTask) open(cfg *harness.Config, o soakOptions, nvml *meter.NVML,
 	}
 	digest := t.plan.Digest()
 	cfg.Share = record.Share{
-		Shard: t.share.Shard, Shards: t.share.Shards, Of: t.files(), Batch: digest,
+		Shard: t.share.Shard, Shards: t.share.Shards, Of: t.files(), Batch: digest, Run: o.run,
 	}
 	cfg.Round = len(t.plan.Files)
 	shown, _, err := shownCommand(*cfg)

@@ -18,6 +18,7 @@ import (
 type testShard struct {
 	shard, shards, of int
 	batch, version    string
+	run               string // its name
 	policy            string
 	places            []int
 	level             func(i int) int64             // idle level after the i-th file, from 0
@@ -35,7 +36,9 @@ var testBegan = time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)
 func newShards(shards, files int) []testShard {
 	all := make([]testShard, shards)
 	for i := range all {
-		all[i] = testShard{shard: i + 1, shards: shards, of: files, batch: "b1", version: "v1"}
+		all[i] = testShard{
+			shard: i + 1, shards: shards, of: files, batch: "b1", version: "v1", run: "today",
+		}
 		for place := i + 1; place <= files; place += shards {
 			all[i].places = append(all[i].places, place)
 		}
@@ -49,7 +52,7 @@ func (s *testShard) start() record.RunStart {
 		Header: record.Header{Time: testBegan}, Files: len(s.places), Feed: "list",
 		Version: s.version, Command: "work", ID: "id", Policy: s.policy, Workers: s.workers,
 		Share: record.Share{
-			Shard: s.shard, Shards: s.shards, Of: s.of, Batch: s.batch,
+			Shard: s.shard, Shards: s.shards, Of: s.of, Batch: s.batch, Run: s.run,
 			Owner: record.Owner{Lease: 1, Node: fmt.Sprintf("n%d", (s.shard+1)/2)},
 		},
 	}
@@ -207,6 +210,8 @@ func TestRefused(t *testing.T) {
 			"one of the batch b2 with 60 files"},
 		{"files", func(s *testShard) { s.of = 61 }, "found one of the batch b1 with 61 files"},
 		{"shards", func(s *testShard) { s.shards = 5 }, "of 4 shards; found one of 5"},
+		{"run", func(s *testShard) { s.run = "yesterday" }, `with the name "today"; found one of ` +
+			`the run "yesterday"`},
 		{"version", func(s *testShard) { s.version = "v2" }, "by version v1 of vramsoak; found " +
 			"version v2"},
 		{"policy", func(s *testShard) { s.policy = "gate: [leak]\n" }, "with the same policy; found " +

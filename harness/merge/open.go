@@ -35,17 +35,17 @@ type opened struct {
 
 // An identity is what all shards of a run must agree on.
 type identity struct {
-	batch, version string
-	shards, of     int
-	policy         [sha256.Size]byte
+	batch, version, run string
+	shards, of          int
+	policy              [sha256.Size]byte
 }
 
 func identityOf(s *record.RunStart) identity {
-	return identity{s.Batch, s.Version, s.Shards, s.Of, sha256.Sum256([]byte(s.Policy))}
+	return identity{s.Batch, s.Version, s.Run, s.Shards, s.Of, sha256.Sum256([]byte(s.Policy))}
 }
 
 // Open reads the first lines of the shards' logs. It returns an error that names each shard that is
-// not of the same run as most others: of another batch, number of shards, version or, unless
+// not of the same run as most others: of another batch, number of shards, name, version or, unless
 // anyPolicy is set, policy. A shard that is given twice counts once if both logs have the same
 // bytes.
 func Open(shards []Shard, anyPolicy bool) (*Run, error) {
@@ -218,6 +218,9 @@ func (o *opened) differs(most *opened) string {
 		return fmt.Sprintf("%s%s, of the batch %s with %s; found one of the batch %s with %s",
 			expected, most.Name, b.Batch, check.Plural(b.Of, "file"), a.Batch,
 			check.Plural(a.Of, "file"))
+	case a.Run != b.Run:
+		return fmt.Sprintf("%s%s, with the name %q; found one of the run %q", expected, most.Name,
+			b.Run, a.Run)
 	case a.Version != b.Version:
 		return fmt.Sprintf("%s%s, by version %s of vramsoak; found version %s", expected, most.Name,
 			b.Version, a.Version)

@@ -35,6 +35,7 @@ type Share struct {
 	Shard, Shards int    // number of the shard, from 1, and how many there are; 0 without shards
 	Of            int    // number of files in the whole batch, in all rounds; 0 where unknown
 	Batch         string // digest of the whole batch and of how it is divided; see package shard
+	Run           string // name of the run, which all its shards have; "" in older logs
 	Owner
 }
 

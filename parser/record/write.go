@@ -142,6 +142,9 @@ func (r RunStart) AppendLine(b []byte) []byte {
 		b = AppendField(b, "shards", strconv.Itoa(r.Shards))
 		b = AppendField(b, "of", strconv.Itoa(r.Of))
 		b = AppendField(b, "batch", r.Batch)
+		if r.Run != "" {
+			b = AppendField(b, "run", r.Run)
+		}
 		b = r.appendFields(b)
 	}
 	return b

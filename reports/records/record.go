@@ -180,6 +180,7 @@ func flatten(rec record.Record) flat {
 			add("shards", v.Shards)
 			add("of", v.Of)
 			add("batch", v.Batch)
+			add("run", v.Run)
 			add("lease", v.Lease)
 			add("node", v.Node)
 		}

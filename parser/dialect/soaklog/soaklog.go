@@ -168,7 +168,7 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 			Workers: f.Count("workers"), GPU: f.Count("gpu"),
 			Share: record.Share{
 				Shard: f.Count("shard"), Shards: f.Count("shards"), Of: f.Count("of"),
-				Batch: f.Get("batch"), Owner: ownerOf(f),
+				Batch: f.Get("batch"), Run: f.Get("run"), Owner: ownerOf(f),
 			},
 		}, true
 	case "sample":
