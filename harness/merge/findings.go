@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"vramsoak/harness/check"
 )
@@ -62,6 +63,9 @@ func (m *merger) add(s *judgedShard) {
 		if f.Check == check.Completeness && f.Subject == check.Files {
 			m.files.add(&f, s)
 			continue
+		}
+		if s.report.Files == 0 && (f.HasNoData() || f.Verdict == check.Skipped) {
+			continue // a shard without files: there are more shards than files
 		}
 		k := m.key(f.Check, f.Subject)
 		f.Shard, f.Node = s.number, s.node
@@ -171,11 +175,11 @@ func (m *merger) findings() []check.Finding {
 				f = l.decide(f, unsettled)
 			}
 		}
-		all = append(all, f)
-		if short := of.by[skippedRank]; of.shards > 0 && f.Verdict == check.Pass && short != nil {
-			m.notes.first = append(m.notes.first, fmt.Sprintf("%s, %s is not judged in %s: %s", k.check,
-				k.subject, short.shards.named("shard"), short.Message))
-		}
+		all = append(all, m.inSomeShards(f, of))
+	}
+	if len(m.partly) > 0 {
+		m.notes.first = append(m.notes.first, "not judged in every shard, for want of files in one "+
+			"process or of readings: "+strings.Join(m.partly, ", "))
 	}
 	for i := range judgement.Ledgers {
 		if l := ledgers[judgement.Ledgers[i].Check]; l.said {
@@ -185,6 +189,29 @@ func (m *merger) findings() []check.Finding {
 		}
 	}
 	return slices.DeleteFunc(all, func(f check.Finding) bool {
-		return f.HasNoData() && m.report.Checkpoints > 0 // other shards have readings
+		// Of a shard without readings something else may be known, and others have readings.
+		return f.HasNoData() && f.Verdict == check.Skipped && m.report.Checkpoints > 0
 	})
+}
+
+// inSomeShards notes if growth that passes could not be judged in some shards. If the policy
+// requires its check, it is undecided then: a leak in one of these shards would not show.
+func (m *merger) inSomeShards(f check.Finding, of *merged) check.Finding {
+	skipped := of.by[skippedRank]
+	if f.Verdict != check.Pass || skipped == nil || check.LedgerOf(f.Check) == nil {
+		return f
+	}
+	where := skipped.shards.named("shard")
+	if slices.Contains(m.policy.Require, f.Check) {
+		f.Verdict, f.Gates = check.Undecided, true
+		f.Message = fmt.Sprintf("required by the policy, but not judged in %s: %s", where,
+			skipped.Message)
+		return f
+	}
+	name := f.Check
+	if f.Subject != "" && check.LedgerOf(f.Check).Name != f.Subject { // one of several devices
+		name += ", " + f.Subject
+	}
+	m.partly = append(m.partly, fmt.Sprintf("%s (%s)", name, where))
+	return f
 }

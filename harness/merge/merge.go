@@ -78,7 +78,8 @@ type merger struct {
 	// begun has the shards that have a log, and incomplete those that were cut short.
 	begun      places
 	incomplete ranges
-	noReadings ranges
+	// partly names the checks that pass in some shards and could not be judged in others.
+	partly []string
 }
 
 func newMerger(start *record.RunStart, policy check.Policy) *merger {
@@ -100,9 +101,6 @@ func (m *merger) take(s *judgedShard) {
 	}
 	if !s.complete {
 		m.incomplete.add(s.number)
-	}
-	if rep.Checkpoints == 0 && rep.Files > 0 {
-		m.noReadings.add(s.number)
 	}
 	for _, name := range rep.Unread {
 		m.unread[name] = true
@@ -167,10 +165,6 @@ func (m *merger) done() *Judged {
 	}
 	if f := m.files.finding(shards, len(m.judged.Shards)); f != nil {
 		findings = append(findings, *f)
-	}
-	if m.noReadings.count > 0 && rep.Checkpoints > 0 {
-		m.notes.first = append(m.notes.first, m.noReadings.named("shard")+" printed no memory "+
-			"reading, so nothing is known of the memory there")
 	}
 	if rep.Checkpoints == 0 {
 		rep.Unread = slices.Sorted(maps.Keys(m.unread))

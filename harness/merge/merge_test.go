@@ -19,6 +19,7 @@ type testShard struct {
 	shard, shards, of int
 	batch, version    string
 	run               string // its name
+	silent            bool   // prints no checkpoint
 	policy            string
 	places            []int
 	level             func(i int) int64             // idle level after the i-th file, from 0
@@ -79,6 +80,9 @@ func (s *testShard) log() []byte {
 			level += s.level(i)
 		}
 		for _, name := range []string{"Before Work", "After Work"} {
+			if s.silent {
+				continue
+			}
 			c := record.Checkpoint{Header: head(), Name: name}
 			c.Set(record.Allocated, record.Size{Bytes: level})
 			c.Set(record.Reserved, record.Size{Bytes: 4 << 30})
@@ -510,6 +514,49 @@ func TestLogOfKilledTask(t *testing.T) {
 	}
 }
 
+// TestShardTooShort: growth cannot be judged in a shard of two files. The report says so, and a
+// policy that requires the check makes the run undecided: a leak there would not show.
+func TestShardTooShort(t *testing.T) {
+	t.Parallel()
+	shards := newShards(4, 60)
+	first, second := &shards[0], &shards[1]
+	second.places = append(second.places, first.places[2:]...)
+	first.places = first.places[:2]
+	first.level = func(i int) int64 { return int64(i) << 26 }
+	run := write(t, shards)
+	rep := judge(t, run).Report
+	const note = "not judged in every shard, for want of files in one process or of readings: leak " +
+		"(shard 1), fragmentation (shard 1)"
+	if rep.Verdict != check.Pass || !slices.Contains(rep.Notes, note) {
+		t.Errorf("%s, %q", rep.Verdict, rep.Notes)
+	}
+	policy := check.DefaultPolicy()
+	policy.Require = []string{check.Leak}
+	j, err := judgeBy(policy, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := findingOf(t, j.Report, check.Leak, "idle level")
+	const want = "required by the policy, but not judged in shard 1: growth over files needs 8 files " +
+		"in one process; the longest here has 2"
+	if j.Report.Verdict != check.Undecided || !strings.HasPrefix(f.Message, want) {
+		t.Errorf("%s: %s", j.Report.Verdict, f.Message)
+	}
+}
+
+// TestShardWithoutReadings: nothing is known of the memory of a shard that prints no checkpoint, so
+// the run does not pass.
+func TestShardWithoutReadings(t *testing.T) {
+	t.Parallel()
+	shards := newShards(4, 60)
+	shards[2].silent = true
+	rep := judge(t, write(t, shards)).Report
+	f := findingOf(t, rep, check.Recovery, "memory readings")
+	if rep.Verdict != check.Undecided || f.Shard != 3 {
+		t.Errorf("%s, in shard %d: %s", rep.Verdict, f.Shard, f.Message)
+	}
+}
+
 // TestLeak: a leak in some shards is found in the run as in a run without shards, and the worst
 // shard is named.
 func TestLeak(t *testing.T) {
@@ -600,8 +647,8 @@ func TestTooShortToJudge(t *testing.T) {
 		}
 	}
 	rep := judge(t, write(t, shards)).Report
-	const want = "leak, idle level is not judged in shards 2 and 3: growth over files needs 8 files " +
-		"in one process; the longest here has 4"
+	const want = "not judged in every shard, for want of files in one process or of readings: leak " +
+		"(shards 2 and 3), fragmentation (shards 2 and 3)"
 	if rep.Verdict != check.Pass || !slices.Contains(rep.Notes, want) {
 		t.Errorf("%s, %q", rep.Verdict, rep.Notes)
 	}
