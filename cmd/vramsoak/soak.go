@@ -293,7 +293,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	case err != nil:
 		return err
 	case done:
-		task.complete()
+		task.completeBefore()
 		return nil
 	}
 	stderr.Printf("run folder: %s\n", displayName(cfg.Dir))

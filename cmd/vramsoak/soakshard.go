@@ -88,6 +88,7 @@ type shardTask struct {
 	dir   string // folder of the shard
 	plan  shard.Plan
 	lease *shard.Lease
+	ended time.Time // when an earlier task completed the shard; zero if none did
 	// bucket keeps the shard in a bucket, or is nil if it is in a folder.
 	bucket *bucketShard
 }
@@ -266,7 +267,10 @@ func (t *shardTask) logs(o soakOptions) []string {
 // written a wrong run.json.
 func (t *shardTask) done(o soakOptions) (bool, error) {
 	for _, log := range t.logs(o) {
-		reason, err := shard.Ended(log)
+		reason, at, err := shard.Ended(log)
+		if t.ended.Before(at) {
+			t.ended = at
+		}
 		if reason != harness.ReasonDone && reason != harness.ReasonFailFast || err != nil {
 			return false, err
 		}
@@ -394,6 +398,13 @@ func (t *shardTask) evidence(outcome *harness.Outcome, judged error) error {
 	}
 	t.complete()
 	return nil
+}
+
+// completeBefore says that an earlier task has completed the shard, and when.
+func (t *shardTask) completeBefore() {
+	stderr.Printf("nothing is left to do: %s ended at %s; another run needs a name of its own, with "+
+		"--run\n", t, t.ended.UTC().Format(time.DateTime+" UTC"))
+	t.complete()
 }
 
 // complete says that the shard is complete, and how the run is judged.

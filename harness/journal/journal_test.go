@@ -147,8 +147,8 @@ func TestOnDisk(t *testing.T) {
 	}
 }
 
-// TestLogComesBack: a task that is late may rename the log of the owner, and renames it back when it
-// notices. The owner goes on. A log that stays away ends the run.
+// TestLogComesBack: a task that is late may rename the log of the owner, and renames it back when
+// it notices. The owner goes on. A log that stays away ends the run.
 func TestLogComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -61,8 +61,8 @@ func (j *Journal) check() error {
 	return nil
 }
 
-// comesBack is how long a log with an owner may be missing. A task whose lease has ended may be late
-// and rename the log; when it notices, it renames it back.
+// comesBack is how long a log with an owner may be missing. A task whose lease has ended may be
+// late and rename the log; when it notices, it renames it back.
 const comesBack = 3 * time.Second
 
 // mayComeBack reports whether a log that is missing may be back soon.

@@ -39,8 +39,8 @@ func (m *merger) shardsFinding(missing *ranges) *shardsFinding {
 	f := check.Finding{
 		Check: check.Completeness, Verdict: check.Fail, Subject: Shards, Unit: check.Count,
 		Measured: new(float64(missing.count + m.incomplete.count)), Limit: new(0.0),
-		Message: fmt.Sprintf("%s; %d of %d shards are complete; start the task of each of the others "+
-			"again: it goes on where its log ends", strings.Join(said, ", and "),
+		Message: fmt.Sprintf("%s; %d of %d shards are complete; start the tasks of the others again, "+
+			"unless they still run: a task goes on where its log ends", strings.Join(said, ", and "),
 			m.begun.count-m.incomplete.count, m.shards),
 	}
 	return &shardsFinding{f, strings.Join(which, "; ")}

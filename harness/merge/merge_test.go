@@ -305,8 +305,9 @@ func TestIncomplete(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			shards: "shard 2 never started, or the logs are not here; 3 of 4 shards are complete; start " +
-				"the task of each of the others again: it goes on where its log ends",
+			shards: "shard 2 never started, or the logs are not here; 3 of 4 shards are complete; " +
+				"start the tasks of the others again, unless they still run: a task goes on where " +
+				"its log ends",
 			files: "15 files (2, 6, 10, 14, 18, 22, 26, 30, 34, 38, 42, 46 and 3 more) have no end; 45 of " +
 				"60 files ended ok",
 		},
@@ -324,7 +325,8 @@ func TestIncomplete(t *testing.T) {
 				}
 			},
 			shards: "shards 2-4 never started, or the logs are not here; 1 of 4 shards are complete; " +
-				"start the task of each of the others again: it goes on where its log ends",
+				"start the tasks of the others again, unless they still run: a task goes on where " +
+				"its log ends",
 			files: "45 files (2-4, 6-8, 10-12, 14-16, 18-20, 22-24, 26-28, 30-32, 34-36, 38-40, 42-44, " +
 				"46-48 and 9 more) have no end; 15 of 60 files ended ok",
 		},
@@ -339,8 +341,8 @@ func TestIncomplete(t *testing.T) {
 					return record.StatusOK
 				}
 			},
-			shards: "shards 2 and 4 were cut short; 2 of 4 shards are complete; start the task of each of " +
-				"the others again: it goes on where its log ends",
+			shards: "shards 2 and 4 were cut short; 2 of 4 shards are complete; start the tasks of " +
+				"the others again, unless they still run: a task goes on where its log ends",
 			files: "file 60 has no end; 59 of 60 files ended ok",
 		},
 		{
@@ -537,8 +539,8 @@ func TestShardTooShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := findingOf(t, j.Report, check.Leak, "idle level")
-	const want = "required by the policy, but not judged in shard 1: growth over files needs 8 files " +
-		"in one process; the longest here has 2"
+	const want = "required by the policy, but not judged in shard 1: growth over files needs 8 " +
+		"files in one process; the longest here has 2"
 	if j.Report.Verdict != check.Undecided || !strings.HasPrefix(f.Message, want) {
 		t.Errorf("%s: %s", j.Report.Verdict, f.Message)
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"vramsoak/parser"
 	"vramsoak/parser/record"
@@ -216,6 +217,7 @@ var ownLines = sync.OnceValues(func() (*parser.Set, error) { return parser.NewSe
 type end struct {
 	owner  record.Owner
 	reason string // of the run-end line; "" if the run has not ended
+	at     time.Time
 }
 
 // endOf returns the end of a log.
@@ -239,22 +241,22 @@ func endOf(path string) (e end, err error) {
 		case record.Resume:
 			e = end{owner: rec.Owner}
 		case record.RunEnd:
-			e.reason = rec.Reason
+			e.reason, e.at = rec.Reason, rec.Time
 		}
 	}
 	return e, nil
 }
 
-// Ended returns how the run in a shard's log ended: the reason of its run-end line, or "" if it has
-// not ended or if there is no log. The parameter path is that of [Logs].
-func Ended(path string) (reason string, err error) {
+// Ended returns how and when the run in a shard's log ended: the reason of its run-end line, or ""
+// if it has not ended or if there is no log. The parameter path is that of [Logs].
+func Ended(path string) (reason string, at time.Time, err error) {
 	log, _, err := Logs(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return "", at, nil
 	}
 	if err != nil {
-		return "", err
+		return "", at, err
 	}
 	e, err := endOf(log)
-	return e.reason, err
+	return e.reason, e.at, err
 }

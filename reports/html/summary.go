@@ -306,9 +306,13 @@ func nextSteps(f *check.Finding) []string {
 	}
 	switch f.Check {
 	case check.Leak, check.DeviceGrowth, check.DeviceRecovery:
+		in := "in file " + wording.Count(f.File+snapshotAfter)
+		if f.Shard > 0 || f.InShards > 0 { // its files are not those that follow in the batch
+			in = fmt.Sprintf("in the %dth file of a shard that grows", snapshotAfter+1)
+		}
 		return []string{
-			fmt.Sprintf("Find what holds the memory: take a memory snapshot in file %s, after %s, and run: "+
-				"vramsoak snapshot FILE (docs/how-to/snapshot.md)", wording.Count(f.File+snapshotAfter), where),
+			fmt.Sprintf("Find what holds the memory: take a memory snapshot %s, after %s, and run: "+
+				"vramsoak snapshot FILE (docs/how-to/snapshot.md)", in, where),
 			"In Python, vramlog.freeing around what should be freed names the objects that still refer " +
 				"to it (docs/reference/vramlog.md)",
 		}
