@@ -14,6 +14,7 @@ import (
 const (
 	envArrayID     = "SLURM_ARRAY_TASK_ID"
 	envArrayMin    = "SLURM_ARRAY_TASK_MIN"
+	envArrayMax    = "SLURM_ARRAY_TASK_MAX"
 	envArrayStep   = "SLURM_ARRAY_TASK_STEP"
 	envArrayCount  = "SLURM_ARRAY_TASK_COUNT"
 	envProcess     = "SLURM_PROCID"
@@ -107,13 +108,17 @@ func (e *environment) slurmArray() (Share, error) {
 	if e.has(envArrayStep) {
 		step = e.whole(envArrayStep, 1)
 	}
+	last := first + (count-1)*step
+	if e.has(envArrayMax) {
+		last = e.whole(envArrayMax, 0)
+	}
 	if len(e.errs) > 0 {
 		return Share{}, errors.Join(e.errs...)
 	}
 	return e.share(Share{Shard: (id-first)/step + 1, Shards: count}, envArrayID,
 		fmt.Sprintf("is not one of %d ids from %d in steps of %d; give the array as a range, such "+
 			"as --array=1-%d", count, first, step, count),
-		(id-first)%step == 0, id >= first)
+		(id-first)%step == 0, id >= first, last == first+(count-1)*step)
 }
 
 // share returns the share s, unless a variable was wrong, s is impossible, or one of the further
