@@ -79,6 +79,12 @@ func NewSet(force string, user ...dialect.User) (*Set, error) {
 	return &Set{scan.NewDialects(all)}, nil
 }
 
+// OwnLines returns the set that reads only the lines of the harness, and those that begin with
+// "[pipeline]".
+var OwnLines = sync.OnceValue(func() *Set {
+	return &Set{scan.NewDialects([]*scan.Dialect{&soaklog.Harness, &soaklog.Pipeline})}
+})
+
 func (set *Set) dialects() *scan.Dialects {
 	if set == nil {
 		return allDialects()

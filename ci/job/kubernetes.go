@@ -66,7 +66,7 @@ type Toleration struct{ Key, Value, Effect string }
 // A Pair is a label or a variable.
 type Pair struct{ Key, Value string }
 
-// The most bytes of a label in DNS, of which the names of pods are made.
+// labelBytes is the largest length of a DNS label. The names of pods are DNS labels.
 const labelBytes = 63
 
 var (

@@ -38,7 +38,7 @@ type Slurm struct {
 var timeLimit = regexp.MustCompile(`^(?:(\d{1,4})-(\d{1,4})(?::(\d{1,6}))?(?::(\d{1,6}))?|` +
 	`(\d{1,8})|(\d{1,8}):(\d{1,6})|(\d{1,6}):(\d{1,6}):(\d{1,6}))$`)
 
-// parseTime returns the length of a time limit of Slurm. ok is false if it is none.
+// parseTime reads a time limit as sbatch --time takes it. ok is false if s has another form.
 func parseTime(s string) (limit time.Duration, ok bool) {
 	m := timeLimit.FindStringSubmatch(s)
 	if m == nil {

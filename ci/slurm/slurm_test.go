@@ -166,7 +166,7 @@ func (s *soak) readJobs(nth int) {
 	})
 }
 
-// log returns the log of a shard, or nothing if there is none yet.
+// log returns the text of a shard's log. It returns "" before the shard has a log.
 func (s *soak) log(shard int) string {
 	text, err := os.ReadFile(filepath.Join(s.work, "runs", s.name, fmt.Sprintf("shard-%04d", shard),
 		"soak.log"))
@@ -510,7 +510,7 @@ func TestSlurm(t *testing.T) {
 			}
 			if d.resubmit {
 				if code == 0 {
-					t.Error("the judge passed a run of which some shards were cancelled")
+					t.Error("the judge passed a run with cancelled shards")
 				}
 				t.Log("submitted again, from here, with --wait")
 				out, waited := c.try("bash %s.sh --wait | tee -a %s.out; exit ${PIPESTATUS[0]}", d.name, d.name)

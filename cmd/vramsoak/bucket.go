@@ -222,7 +222,8 @@ func takesBuckets(cmd *cobra.Command) bool {
 	return cmd.Name() == "check" || slices.Contains(bucketReaders, cmd.Name())
 }
 
-// localCopies returns the paths, with each address replaced by a local copy of what is there.
+// localCopies copies each run or shard in a bucket to a local folder. It returns the paths, with
+// the folder in place of the address.
 func localCopies(ctx context.Context, paths []string) ([]string, error) {
 	var all []string
 	for _, path := range paths {

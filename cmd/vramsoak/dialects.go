@@ -42,11 +42,7 @@ func runIn(head []byte, name string) (*timeline.Timeline, error) {
 	if !bytes.Contains(head, []byte(record.HarnessPrefix)) {
 		return tl, nil
 	}
-	own, err := parser.NewSet("vramsoak")
-	if err != nil {
-		return nil, err
-	}
-	for rec, err := range own.Read(bytes.NewReader(head), name) {
+	for rec, err := range parser.OwnLines().Read(bytes.NewReader(head), name) {
 		if err != nil {
 			return nil, err
 		}

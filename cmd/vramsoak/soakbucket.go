@@ -173,9 +173,9 @@ func (b *bucketShard) begin(ctx context.Context) {
 	}
 }
 
-// finish stores the rest of the logs, and compares what is stored with them. What is stored later
-// has the same time limit, and the user's second interrupt ends that, too. The caller calls release
-// when it has stored everything.
+// finish stores the rest of the logs and verifies the stored logs. Storing stops after storeMax, or
+// when the user interrupts a second time. Both also hold for the files that the caller stores
+// later; the caller calls release after that.
 func (b *bucketShard) finish(ctx context.Context, kill <-chan struct{}) (
 	release func(), err error,
 ) {

@@ -18,7 +18,6 @@ import (
 	"vramsoak/harness"
 	"vramsoak/harness/queue"
 	"vramsoak/harness/runfolder"
-	"vramsoak/harness/secret"
 	"vramsoak/harness/shard"
 	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
@@ -302,14 +301,10 @@ func (t *shardTask) takeOver(cfg *harness.Config, o soakOptions) (resume bool, e
 // sameTask returns an error unless the task that began the shard had the same command and flags.
 func (t *shardTask) sameTask(before runfolder.Info, cfg harness.Config, o soakOptions) error {
 	var errs []error
-	same := slices.Equal(before.Command, cfg.Command)
-	if before.Digest != "" {
-		var err error
-		if same, err = secret.Matches(before.Digest, cfg.Command); err != nil {
-			return fmt.Errorf("%s: command_digest: %w", filepath.Join(t.dir, runfolder.InfoName), err)
-		}
-	}
-	if !same {
+	switch same, err := before.IsCommand(t.dir, cfg.Command); {
+	case err != nil:
+		return err
+	case !same:
 		errs = append(errs, fmt.Errorf("the command is not the one that began this shard, which is %s",
 			strings.Join(before.Command, " ")))
 	}

@@ -4,49 +4,31 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 	"time"
 
 	"gocloud.dev/blob"
+
+	"vramsoak/harness/shard"
 )
 
 // A Lease is the right of one task to work on a shard, until another task takes a higher lease.
 type Lease struct {
-	Shard  string    `json:"-"`     // the shard's folder: "shard-0003"
-	Number int       `json:"lease"` // from 1
-	Node   string    `json:"node"`
-	PID    int       `json:"pid"`
-	Time   time.Time `json:"time"`
+	Shard string `json:"-"` // the shard's folder: "shard-0003"
+	shard.LeaseInfo
 }
 
 // leaseMax is the largest lease that is read, in bytes.
 const leaseMax = 64 << 10
 
-// leasePrefix begins the names of leases in a shard.
-const leasePrefix = "lease-"
-
-func leaseKey(shard string, n int) string { return fmt.Sprintf("%s/%s%06d", shard, leasePrefix, n) }
-
-// leaseOf returns the number of a lease from its name in the shard, or 0 for another name.
-func leaseOf(name string) int {
-	digits, ok := strings.CutPrefix(name, leasePrefix)
-	n, err := strconv.ParseUint(digits, 10, 31)
-	if !ok || err != nil || len(digits) < 6 {
-		return 0
-	}
-	return int(n)
-}
+func leaseKey(folder string, n int) string { return folder + "/" + shard.LeaseName(n) }
 
 // TakeLease takes the next lease of a shard, such as "shard-0003", for a task on a node. If several
 // tasks take a lease at the same time, each gets another number, and only the one with the highest
 // may go on: see [Store.Holds].
-func (s *Store) TakeLease(ctx context.Context, shard, node string) (Lease, error) {
-	lease := Lease{
-		Shard: shard, Node: node, PID: os.Getpid(), Time: time.Now().UTC().Truncate(time.Millisecond),
-	}
-	highest, err := s.highestLease(ctx, shard)
+func (s *Store) TakeLease(ctx context.Context, folder, node string) (Lease, error) {
+	lease := Lease{folder, shard.NewLeaseInfo(0, node, time.Now())}
+	highest, err := s.highestLease(ctx, folder)
 	for err == nil {
 		lease.Number = highest + 1
 		var won bool
@@ -90,13 +72,13 @@ func (s *Store) refusesSecond(ctx context.Context, lease Lease) error {
 }
 
 // readLease returns a lease of a shard.
-func (s *Store) readLease(ctx context.Context, shard string, n int) (Lease, error) {
-	key := leaseKey(shard, n)
+func (s *Store) readLease(ctx context.Context, folder string, n int) (Lease, error) {
+	key := leaseKey(folder, n)
 	text, err := s.Get(ctx, key, leaseMax)
 	if err != nil {
 		return Lease{}, err
 	}
-	lease := Lease{Shard: shard}
+	lease := Lease{Shard: folder}
 	if err := json.Unmarshal(text, &lease); err != nil {
 		return Lease{}, fmt.Errorf("%s: expected a lease that vramsoak soak wrote: %w",
 			s.address(key), err)
@@ -125,16 +107,13 @@ func (s *Store) tookOver(ctx context.Context, lease Lease, by int) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: lease %d was taken on node %s at %s; what this task (lease %d) writes no "+
-		"longer counts, so it ends", ErrTakenOver, next.Number, next.Node,
-		next.Time.Format(time.TimeOnly), lease.Number)
+	return next.TakenOver(lease.Number)
 }
 
 // highestLease returns the number of a shard's highest lease, or 0 if nobody took it yet.
-func (s *Store) highestLease(ctx context.Context, shard string) (highest int, err error) {
-	prefix := shard + "/" + leasePrefix
-	err = s.list(ctx, prefix, func(o *blob.ListObject) {
-		highest = max(highest, leaseOf(strings.TrimPrefix(o.Key, s.key(shard+"/"))))
+func (s *Store) highestLease(ctx context.Context, folder string) (highest int, err error) {
+	err = s.list(ctx, folder+"/"+shard.LeasePrefix, func(o *blob.ListObject) {
+		highest = max(highest, shard.LeaseNumber(strings.TrimPrefix(o.Key, s.key(folder+"/"))))
 	})
 	return highest, err
 }

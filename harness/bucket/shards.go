@@ -152,8 +152,8 @@ func (c *collection) add(key string, o *blob.ListObject) {
 			c.logs[name][log] = map[int][]piece{}
 		}
 		c.logs[name][log][lease] = append(c.logs[name][log][lease], piece{n, o.Size, o.MD5})
-	case leaseOf(rest) > 0:
-		of.Lease = max(of.Lease, leaseOf(rest))
+	case shard.LeaseNumber(rest) > 0:
+		of.Lease = max(of.Lease, shard.LeaseNumber(rest))
 	default:
 		of.Files = append(of.Files, rest)
 	}

@@ -110,9 +110,6 @@ func shortened(errs []error) error {
 // headMax is the longest first line of a log in bytes. It holds the policy file.
 const headMax = 1 << 20
 
-// harnessOnly are the dialects of the first line.
-var harnessOnly = sync.OnceValues(func() (*parser.Set, error) { return parser.NewSet("vramsoak") })
-
 // readHead reads the first line of each log of the shard. A log without a whole line counts as
 // missing.
 func (o *opened) readHead(anyPolicy bool) error {
@@ -168,11 +165,8 @@ func firstLine(l Log) (*record.RunStart, error) {
 	if end < 0 && len(head) < headMax {
 		return nil, nil
 	}
-	own, err := harnessOnly()
-	if err != nil {
-		return nil, err
-	}
-	for _, rec := range own.ParseLine(head[:max(0, end)], record.Position{Path: l.Name, Line: 1}) {
+	at := record.Position{Path: l.Name, Line: 1}
+	for _, rec := range parser.OwnLines().ParseLine(head[:max(0, end)], at) {
 		if start, ok := rec.(record.RunStart); ok {
 			return &start, nil
 		}

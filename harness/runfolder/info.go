@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"vramsoak/harness"
+	"vramsoak/harness/secret"
 	"vramsoak/parser/bounded"
 )
 
@@ -90,6 +92,19 @@ func (i Info) Ended(outcome *harness.Outcome) Info {
 		i.Statuses[string(status)] = n
 	}
 	return i
+}
+
+// IsCommand reports whether command is the command with which the run in the folder dir began. If
+// secrets in Command are masked, it compares the digest.
+func (i Info) IsCommand(dir string, command []string) (bool, error) {
+	if i.Digest == "" {
+		return slices.Equal(i.Command, command), nil
+	}
+	same, err := secret.Matches(i.Digest, command)
+	if err != nil {
+		return false, fmt.Errorf("%s: command_digest: %w", filepath.Join(dir, InfoName), err)
+	}
+	return same, nil
 }
 
 // infoMax is the largest run.json that is read, in bytes. Linux allows command lines of up to 2

@@ -12,7 +12,6 @@ import (
 
 	"vramsoak/harness"
 	"vramsoak/harness/check"
-	"vramsoak/harness/secret"
 	"vramsoak/parser/bounded"
 )
 
@@ -120,26 +119,25 @@ func (r *Run) Resumable() bool {
 // run.json are masked, the user must give the command again, and UseCommand compares its digest. If
 // none are masked, command may be empty; the run then uses the command in run.json.
 func (r *Run) UseCommand(command []string) error {
-	shown := strings.Join(r.Info.Command, " ")
-	switch digest := r.Info.Digest; {
-	case digest != "" && len(command) == 0:
-		return fmt.Errorf("--resume: secrets are masked in the run's command, which is %s; give "+
-			"it again, after --", shown)
-	case digest != "":
-		same, err := secret.Matches(digest, command)
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: command_digest: %w", filepath.Join(r.Dir, InfoName), err)
-		case !same:
-			return fmt.Errorf("--resume: the command is not the run's, which is %s (with its "+
-				"secrets masked); give the one that the "+
-				"run was begun with", shown)
+	shown, masked := strings.Join(r.Info.Command, " "), r.Info.Digest != ""
+	if len(command) == 0 {
+		if masked {
+			return fmt.Errorf("--resume: secrets are masked in the run's command, which is %s; give "+
+				"it again, after --", shown)
 		}
-		r.Command = command
-	case len(command) > 0 && !slices.Equal(command, r.Command):
-		return fmt.Errorf("--resume: the command is not the run's, which is %s; leave it out",
-			shown)
+		return nil
 	}
+	same, err := r.Info.IsCommand(r.Dir, command)
+	switch {
+	case err != nil:
+		return err
+	case !same && masked:
+		return fmt.Errorf("--resume: the command is not the run's, which is %s (with its secrets "+
+			"masked); give the one that the run was begun with", shown)
+	case !same:
+		return fmt.Errorf("--resume: the command is not the run's, which is %s; leave it out", shown)
+	}
+	r.Command = command
 	return nil
 }
 

@@ -31,17 +31,46 @@ type Lease struct {
 	folder string
 }
 
-// A leaseInfo is the content of a lease's file, for people and messages.
-type leaseInfo struct {
-	Lease int       `json:"lease"`
-	Node  string    `json:"node"`
-	PID   int       `json:"pid"`
-	Time  time.Time `json:"time"`
+// A LeaseInfo is the content of a lease's file or object, for people and messages.
+type LeaseInfo struct {
+	Number int       `json:"lease"` // from 1
+	Node   string    `json:"node"`
+	PID    int       `json:"pid"`
+	Time   time.Time `json:"time"`
 }
 
-const leasePrefix = "lease-"
+// NewLeaseInfo returns what a lease of this process says.
+func NewLeaseInfo(number int, node string, now time.Time) LeaseInfo {
+	return LeaseInfo{number, node, os.Getpid(), now.UTC().Truncate(time.Millisecond)}
+}
 
-func leaseName(number int) string { return fmt.Sprintf("%s%06d", leasePrefix, number) }
+// TakenOver returns the error for the task with the lease number mine, whose shard the task with
+// this lease has. It wraps [ErrTakenOver].
+func (i LeaseInfo) TakenOver(mine int) error {
+	by := ""
+	if i.Node != "" {
+		by = fmt.Sprintf(" on node %s at %s", i.Node, i.Time.Format(time.TimeOnly))
+	}
+	return fmt.Errorf("%w: lease %d was taken%s; what this task (lease %d) writes no longer counts, "+
+		"so it ends", ErrTakenOver, i.Number, by, mine)
+}
+
+// LeasePrefix begins the names of leases in a shard.
+const LeasePrefix = "lease-"
+
+// LeaseName returns the name of a lease in its shard: "lease-000002".
+func LeaseName(number int) string { return fmt.Sprintf("%s%06d", LeasePrefix, number) }
+
+// LeaseNumber returns the number of the lease with this name, or 0 if it is not the name that
+// [LeaseName] gives to a lease.
+func LeaseNumber(name string) int {
+	digits, ok := strings.CutPrefix(name, LeasePrefix)
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || name != LeaseName(n) {
+		return 0
+	}
+	return n
+}
 
 // Take takes the next lease of the shard in a folder, for a task on this node.
 func Take(folder, node string, now time.Time) (*Lease, error) {
@@ -50,7 +79,7 @@ func Take(folder, node string, now time.Time) (*Lease, error) {
 		return nil, fmt.Errorf("taking a lease: %w", err)
 	}
 	for number := last + 1; ; number++ {
-		f, err := os.OpenFile(filepath.Join(folder, leaseName(number)),
+		f, err := os.OpenFile(filepath.Join(folder, LeaseName(number)),
 			os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrExist) {
 			continue // another task was faster
@@ -58,8 +87,7 @@ func Take(folder, node string, now time.Time) (*Lease, error) {
 		if err != nil {
 			return nil, fmt.Errorf("taking a lease: %w", err)
 		}
-		info := leaseInfo{number, node, os.Getpid(), now.UTC().Truncate(time.Millisecond)}
-		err = json.NewEncoder(f).Encode(info)
+		err = json.NewEncoder(f).Encode(NewLeaseInfo(number, node, now))
 		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 			return nil, fmt.Errorf("taking a lease: %w", err)
 		}
@@ -71,10 +99,7 @@ func Take(folder, node string, now time.Time) (*Lease, error) {
 func lastLease(folder string) (last int, err error) {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
-		digits, ok := strings.CutPrefix(e.Name(), leasePrefix)
-		if n, err := strconv.Atoi(digits); ok && err == nil && e.Name() == leaseName(n) {
-			last = max(last, n)
-		}
+		last = max(last, LeaseNumber(e.Name()))
 	}
 	return last, err
 }
@@ -85,18 +110,17 @@ var ErrTakenOver = errors.New("another task has taken over this shard")
 // Check returns an error if another task has taken over the shard. Leases are numbered without
 // gaps, so the next number is enough to look for.
 func (l *Lease) Check() error {
-	next := filepath.Join(l.folder, leaseName(l.Number+1))
+	next := filepath.Join(l.folder, LeaseName(l.Number+1))
 	if _, err := os.Stat(next); err != nil {
 		return nil // it does not exist, or the file system fails for now
 	}
-	by := ""
+	info := LeaseInfo{}
 	text, err := bounded.ReadFile(next, 1<<16)
-	var info leaseInfo
-	if err == nil && json.Unmarshal(text, &info) == nil {
-		by = fmt.Sprintf(" on node %s at %s", info.Node, info.Time.Format(time.TimeOnly))
+	if err != nil || json.Unmarshal(text, &info) != nil {
+		info = LeaseInfo{} // the other task has not written it yet
 	}
-	return fmt.Errorf("%w: lease %d was taken%s; what this task (lease %d) writes no longer counts, "+
-		"so it ends", ErrTakenOver, l.Number+1, by, l.Number)
+	info.Number = l.Number + 1
+	return info.TakenOver(l.Number)
 }
 
 // Owner returns the owner of the shard as its log names it.

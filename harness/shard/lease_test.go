@@ -74,7 +74,7 @@ func TestCheckNamesTheOwner(t *testing.T) {
 	if err := old.Check(); err == nil || err.Error() != want {
 		t.Errorf("%v, expected %s", err, want)
 	}
-	if err := os.WriteFile(filepath.Join(dir, leaseName(2)), []byte("{"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, LeaseName(2)), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := old.Check(); !errors.Is(err, ErrTakenOver) { // the other task has not written it yet

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"vramsoak/parser"
@@ -64,7 +63,7 @@ func (l *Lease) adopt(path string) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	own := path + "." + leaseName(l.Number) // only the task with this lease writes it
+	own := path + "." + LeaseName(l.Number) // only the task with this lease writes it
 	if err := copyFile(own, from); err != nil {
 		return false, err
 	}
@@ -114,7 +113,7 @@ func rename(from, to string) error {
 // removeOlder removes the copies that tasks with earlier leases made and did not rename.
 func (l *Lease) removeOlder(path string) error {
 	for number := range l.Number {
-		err := os.Remove(path + "." + leaseName(number))
+		err := os.Remove(path + "." + LeaseName(number))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -210,9 +209,6 @@ func isEarlier(name string) bool {
 	return ok && ok2 && err == nil
 }
 
-// ownLines returns the set that reads only the lines of the harness.
-var ownLines = sync.OnceValues(func() (*parser.Set, error) { return parser.NewSet("vramsoak") })
-
 // An end is what the last lines of the harness in a log say.
 type end struct {
 	owner  record.Owner
@@ -222,16 +218,12 @@ type end struct {
 
 // endOf returns the end of a log.
 func endOf(path string) (e end, err error) {
-	set, err := ownLines()
-	if err != nil {
-		return e, err
-	}
 	f, err := os.Open(path)
 	if err != nil {
 		return e, err
 	}
 	defer func() { _ = f.Close() }() // only read
-	for rec, err := range set.Read(f, path) {
+	for rec, err := range parser.OwnLines().Read(f, path) {
 		if err != nil {
 			return e, err
 		}

@@ -13,8 +13,8 @@ const Max = 100_000
 type Share struct {
 	Shard  int // from 1
 	Shards int
-	// From says where Shard and Shards come from, for a person to read: "SLURM_ARRAY_TASK_ID=3 of
-	// 1 to 8".
+	// From lists the variables that gave Shard and Shards, for a person to read:
+	// "JOB_COMPLETION_INDEX=2, JOB_COMPLETIONS=8". It is "" for a share that the user gave.
 	From string
 }
 

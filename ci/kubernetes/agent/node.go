@@ -166,7 +166,7 @@ func add(to, more v1.ResourceList) {
 	}
 }
 
-// fits reports whether a node, of which so much is used, can take a pod.
+// fits reports whether a node can take a pod. The parameter used holds what its other pods request.
 func fits(pod *v1.Pod, n *v1.Node, used v1.ResourceList) bool {
 	_, tainted := corehelpers.FindMatchingUntoleratedTaint(n.Spec.Taints, pod.Spec.Tolerations,
 		func(t *v1.Taint) bool { return t.Effect != v1.TaintEffectPreferNoSchedule })

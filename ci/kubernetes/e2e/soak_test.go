@@ -491,7 +491,7 @@ func TestRefused(t *testing.T) {
 	for _, pod := range pods.Items {
 		text := c.kubectl("", "logs", pod.Name)
 		if !strings.Contains(text, "no-such-program") {
-			t.Errorf("the log of %s does not say what is wrong: %s", pod.Name, text)
+			t.Errorf("the log of %s does not name the missing program: %s", pod.Name, text)
 		}
 	}
 }
